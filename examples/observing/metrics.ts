@@ -5,10 +5,10 @@ import type { RequestEndEvent } from 'utility-api'
 export function countRequests(registry: Registry): (event: RequestEndEvent) => void {
   const duration = new Histogram({
     name: 'utility_api_request_duration_seconds',
-    help: 'Duration of requests by operation, status and error code.',
-    labelNames: ['operation', 'status', 'error'],
+    help: 'Duration of requests by operation, status, error code and reason.',
+    labelNames: ['operation', 'status', 'error', 'reason'],
     registers: [registry],
   })
-  return ({ operation = 'none', status, errorCode = '', durationMs }) =>
-    duration.observe({ operation, status, error: errorCode }, durationMs / 1000)
+  return ({ operation = 'none', status, errorCode: error = '', reason = '', durationMs }) =>
+    duration.observe({ operation, status, error, reason }, durationMs / 1000)
 }

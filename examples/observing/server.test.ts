@@ -28,9 +28,9 @@ test('it logs, counts and traces its requests', async () => {
   expect(await (await fetch(`${example.url}/health`)).json()).toStrictEqual({ storage: 'ok' })
   const metrics = await (await fetch(`${example.url}/metrics`)).text()
   expect(metrics).toContain(
-    'utility_api_request_duration_seconds_count{operation="generateLicense",status="200",error=""} 1',
+    'utility_api_request_duration_seconds_count{operation="generateLicense",status="200",error="",reason=""} 1',
   )
-  expect(metrics).toContain('{operation="generateLicense",status="401",error="invalid_token"} 1')
+  expect(metrics).toContain('{operation="generateLicense",status="401",error="invalid_token",reason=""} 1')
   await expect.poll(example.output).toContain('"code":"invalid_token"')
   await expect.poll(example.output).toContain(`name: 'utility-api.storage'`)
   expect(await example.stop()).toBe(0)
@@ -43,6 +43,7 @@ test('the spans of a server, a request, its storage calls and its driver form on
   traceUtilityApi(tracer)
   const storage = memoryStorage()
   const { token } = await createAdmin({ storage }).createReseller()
+  exporter.reset()
   // As instrumentations of a driver and of a server do.
   const insertLicense = async (): Promise<never> => {
     await tracer.startActiveSpan('driver', async (span) => span.end())
