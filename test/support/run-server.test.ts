@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
@@ -27,6 +27,16 @@ test('a server that is ready runs until it is ended', async () => {
     undefined,
   )
   await server.end('SIGTERM')
+})
+
+test('a server has ended although a program that it started lives on with its output', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'utility-api-orphan-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const pid = join(folder, 'pid')
+  const script = 'sleep 100 & echo $! > "$0"; echo ready; exec sleep 100'
+  const server = await runServer('sh', ['-c', script, pid], /ready/, undefined)
+  onTestFinished(() => void process.kill(Number(readFileSync(pid, 'utf8'))))
+  await server.end('SIGKILL')
 })
 
 test('a folder below one that only its owner may enter is out of reach for others', () => {

@@ -28,7 +28,9 @@ export async function runServer(
   const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'], cwd: '/', ...user })
   const killed = (): void => void child.kill('SIGKILL')
   process.once('exit', killed)
-  const ended = once(child, 'close').finally(() => process.off('exit', killed))
+  // Not 'close': a program that it has started may live on with its output, as those that copy a database do.
+  const ended = once(child, 'exit').finally(() => process.off('exit', killed))
+  ended.catch(() => {})
   await new Promise<void>((resolve, reject) => {
     let said = ''
     const listen = (chunk: Buffer): void => {
@@ -37,7 +39,7 @@ export async function runServer(
     }
     child.stdout.on('data', listen)
     child.stderr.on('data', listen)
-    ended.then(
+    once(child, 'close').then(
       ([code, signal]) =>
         reject(new Error(`${program} ended (${code ?? signal}) before it was ready:\n${said}`)),
       (cause: unknown) => reject(new Error(`${program} does not start.`, { cause })),
