@@ -99,7 +99,7 @@ function demandFields(fields: LicenseChange, rules: LicenseRules): void {
   demandNoProblem('registeredTo', registeredTo, problemOfLicenseText)
   demandNoProblem('domainOrIp', domainOrIp, (text) => problemOfDomainOrIp(text, rules))
   const isStatus = status === undefined || rules.statuses.includes(status)
-  demand(isStatus, `status must be one of ${rules.statuses.join(', ')}; the option statuses adds others.`)
+  demand(isStatus, `status must be one of those in the option statuses: ${rules.statuses.join(', ')}.`)
   demandIdentifier('resellerId', resellerId)
   demandIdentifier('reference', fields.reference ?? undefined)
 }

@@ -465,7 +465,7 @@ describe('a license that the owner creates', () => {
       { domainOrIp: 'https://shop.example' },
       'domainOrIp must be a host name or an IP address, without scheme, port or path.',
     ],
-    [{ status: 'paid' }, 'status must be one of valid, invalid; the option statuses adds others.'],
+    [{ status: 'paid' }, 'status must be one of those in the option statuses: valid, invalid.'],
     [{ reference: 'payment 1' }, 'reference must be 1 to 255 visible ASCII characters.'],
     [{ reference: '' }, 'reference must be 1 to 255 visible ASCII characters.'],
     [{ expiresAt: new Date(NaN) }, 'expiresAt must be a valid Date.'],

@@ -281,7 +281,7 @@ const wrongOnDatabase: Table = {
   },
   'a status that licenses do not have': {
     args: ['license', 'set', 'LIC-1', '--status', 'odd'],
-    says: '--status must be one of valid, invalid; the option statuses adds others.',
+    says: '--status must be one of those in the option statuses: valid, invalid.',
   },
   'an id that can be none': {
     args: ['reseller', 'token', 'a b'],
