@@ -65,13 +65,16 @@ async function startNodes(
   const members = [0, 1, 2].map(group).join(',')
   const nodes: Node[] = []
   for (const index of [0, 1, 2]) {
-    const [port, data] = [ports[index], join(folder, `data${index}`)]
+    const [port, data, temporary] = [ports[index], join(folder, `data${index}`), join(folder, `tmp${index}`)]
+    // Each has its own, because a server that starts deletes the temporary tables there, whosever they are.
+    // oxlint-disable-next-line no-await-in-loop -- one after the other: each joins those before
+    await promisify(execFile)('mkdir', [temporary], user)
     const options = [
       '--no-defaults',
       `--datadir=${data}`,
+      `--tmpdir=${temporary}`,
       `--socket=${join(folder, `socket${index}`)}`,
       `--pid-file=${join(folder, `pid${index}`)}`,
-      `--tmpdir=${folder}`,
       '--bind-address=127.0.0.1',
       `--port=${port}`,
       '--max-connections=300',
@@ -92,8 +95,8 @@ async function startNodes(
       ...settings,
     ]
     const initial = ['--auth-root-authentication-method=normal', '--skip-test-db', '--skip-name-resolve']
-    // oxlint-disable-next-line no-await-in-loop -- one after the other: each joins those before
-    await promisify(execFile)('mariadb-install-db', [...options.slice(0, 2), ...initial], {
+    // oxlint-disable-next-line no-await-in-loop -- as above
+    await promisify(execFile)('mariadb-install-db', [...options.slice(0, 3), ...initial], {
       cwd: folder,
       ...user,
     })

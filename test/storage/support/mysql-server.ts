@@ -38,9 +38,9 @@ export async function startMysql(): Promise<MysqlServer> {
   const options = [
     '--no-defaults',
     `--datadir=${join(directory, 'data')}`,
+    `--tmpdir=${directory}`,
     `--socket=${join(directory, 'socket')}`,
     `--pid-file=${join(directory, 'pid')}`,
-    `--tmpdir=${directory}`,
     '--bind-address=127.0.0.1',
     `--port=${port}`,
     '--max-connections=300',
@@ -54,7 +54,8 @@ export async function startMysql(): Promise<MysqlServer> {
     '--innodb-default-row-format=compact',
   ]
   const initial = ['--auth-root-authentication-method=normal', '--skip-test-db', '--skip-name-resolve']
-  await promisify(execFile)('mariadb-install-db', [...options.slice(0, 2), ...initial], {
+  // In its own temporary folder: a server that starts deletes the temporary tables there, whosever they are.
+  await promisify(execFile)('mariadb-install-db', [...options.slice(0, 3), ...initial], {
     cwd: directory,
     ...user,
   })
