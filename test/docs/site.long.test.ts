@@ -303,6 +303,8 @@ describe.skipIf(!hasBrowser())('in a browser, from files alone', () => {
       const page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme })
       for (const path of kinds) {
         await page.goto(urlOf(path))
+        // typedoc shows nothing until its script has run, or half a second later.
+        await page.locator('h1').first().waitFor()
         const { violations } = (await page.evaluate(`${axe.source}; axe.run(${typedocs})`)) as axe.AxeResults
         expect(violations.map(({ id, nodes }) => [path, id, nodes.map(({ html }) => html)])).toEqual([])
       }
