@@ -89,8 +89,8 @@ function treeOf(spans: readonly ReadableSpan[], parent?: ReadableSpan, indent = 
   return spans
     .filter(({ parentSpanContext }) => parentSpanContext?.spanId === id)
     .flatMap((span) => {
-      const { 'db.operation.name': method, 'utility_api.operation': operation } = span.attributes
-      const line = [span.name, method ?? operation ?? ''].join(' ').trimEnd()
+      const { 'db.operation.name': method, 'utility_api.operation': attribute = method } = span.attributes
+      const line = attribute === undefined ? span.name : `${span.name} (${attribute})`
       return [indent + line, ...treeOf(spans, span, `${indent}  `)]
     })
 }
@@ -100,7 +100,7 @@ const hosts = join(import.meta.dirname, '../../test/hosts')
 test.skipIf(!existsSync(join(hosts, 'node_modules/winston'))).each(['pino', 'winston'])(
   'by the program of the guide, %s prints what a cause says',
   (name) => {
-    const program = guide.find(({ text }) => text.includes(`${name}.`))?.text ?? ''
+    const program = guide.find(({ text }) => text.includes(name))?.text ?? ''
     const lines = [
       "import { memoryStorage } from 'utility-api/storage/memory'",
       name === 'winston' ? "import winston from 'winston'" : '',
